@@ -1,0 +1,4 @@
+import gpu from './gpu/plugin';
+import runs from './runs/plugin';
+
+export default [gpu, runs];
