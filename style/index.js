@@ -1,0 +1,4 @@
+import './base.css';
+import './gpu.css';
+import './runs.css';
+import './card.css';
