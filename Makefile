@@ -15,6 +15,8 @@ LAB ?=
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # The front end is built by the rule below; the packager's own build would do it again, and touch the lock file.
 export SKIP_JUPYTER_BUILDER := 1
+# Containers like to switch bytecode off: each of the many servers here would compile all that it imports, 5 s in place of 1.
+unexport PYTHONDONTWRITEBYTECODE
 
 FRONT := $(shell find src style jupyter_air/schema -type f 2>/dev/null) package.json tsconfig.json
 
@@ -134,7 +136,7 @@ clean:
 # One release of PyTorch: the newest one would be another few gigabytes every month.
 .build/frameworks: .build/tested
 	$(UV) venv -q --clear --seed -p $(BIN)/python .venvs/frameworks
-	.venvs/frameworks/bin/python -m pip install -q --disable-pip-version-check 'torch==2.13.0'
+	.venvs/frameworks/bin/python -m pip install -q --no-compile --disable-pip-version-check 'torch==2.13.0'
 	$(UV) pip install -q -p .venvs/frameworks 'lightning>=2' 'transformers>=4' accelerate ipykernel 'pytest>=8' -e '.[mlflow]'
 	touch $@
 

@@ -31,7 +31,7 @@ class LiveKernel:
     def __init__(self, server: LiveServer, ident: str) -> None:
         self.server = server
         self.ident = ident
-        self._client = BlockingKernelClient(connection_file=str(server.folder / "runtime_dir" / f"kernel-{ident}.json"))
+        self._client = BlockingKernelClient(connection_file=str(server.runtime_folder / f"kernel-{ident}.json"))
         self._client.load_connection_file()
         # No heartbeat: on a machine with much to do a slow kernel would be taken for a dead one.
         self._client.start_channels(hb=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +20,8 @@ import httpx
 
 TOKEN = "a-token-for-tests"
 BASE_URL = "/user/ada@lab/"
+#: What the browser's tests are for: most of a server's start is theirs.
+_FRONT_ENDS = ("jupyterlab", "notebook", "notebook_shim", "jupyter_lsp")
 
 
 def free_port() -> int:
@@ -49,7 +54,14 @@ class LiveServer:
         self.log_path = folder / "server.log"
         self.base_url = base_url
         self.port = free_port()
-        folders = {name: str(folder / name.lower()) for name in ("CONFIG_DIR", "DATA_DIR", "RUNTIME_DIR")}
+        # The address of a socket file has room for 107 bytes.
+        self.runtime_folder = Path(tempfile.mkdtemp(prefix="air-"))
+        folders = {
+            "CONFIG_DIR": folder / "config_dir",
+            "DATA_DIR": folder / "data_dir",
+            "RUNTIME_DIR": self.runtime_folder,
+        }
+        self._configure(folders["CONFIG_DIR"] / "jupyter_server_config.d")
         command = [
             *inside,
             *(sys.executable, "-m", "jupyter_server", "--no-browser", "--allow-root"),
@@ -68,7 +80,7 @@ class LiveServer:
                 cwd=folder,
                 env={
                     **os.environ,
-                    **{f"JUPYTER_{name}": path for name, path in folders.items()},
+                    **{f"JUPYTER_{name}": str(path) for name, path in folders.items()},
                     "IPYTHONDIR": str(folder / "ipython"),
                     **(env or {}),
                 },
@@ -77,6 +89,15 @@ class LiveServer:
         self.client = httpx.Client(
             base_url=self.url, headers={"Authorization": f"token {TOKEN}"}, timeout=30, trust_env=False
         )
+
+    def _configure(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = {
+            "ServerApp": {"jpserver_extensions": dict.fromkeys(_FRONT_ENDS, False)},
+            # Where several servers start kernels, a port that one has found free is another's by the time of its use.
+            "KernelManager": {"transport": "ipc"},
+        }
+        (folder / "tests.json").write_text(json.dumps(settings))
 
     @property
     def log(self) -> str:
@@ -117,6 +138,7 @@ class LiveServer:
                 self.process.kill()
                 self.process.wait()
         self.client.close()
+        shutil.rmtree(self.runtime_folder, ignore_errors=True)
         return time.monotonic() - began_s
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -62,7 +64,11 @@ class Kernel:
     def __init__(self, folder: Path, environ: Mapping[str, str], kernel_id: str) -> None:
         file = str(folder / f"kernel-{kernel_id}.json")
         env = {name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")}
-        self.manager = KernelManager(connection_file=file, kernel_name="python3")
+        # A port found free may be another's by the time of its use; the address of a socket file has room for 107 bytes.
+        self._sockets = tempfile.mkdtemp(prefix="air-")
+        self.manager = KernelManager(
+            connection_file=file, kernel_name="python3", transport="ipc", ip=f"{self._sockets}/kernel"
+        )
         self.manager.start_kernel(
             cwd=str(folder),
             env={
@@ -131,6 +137,7 @@ class Kernel:
         self._end()
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
+        shutil.rmtree(self._sockets, ignore_errors=True)
 
     def _end(self) -> None:
         self.client.shutdown()

@@ -48,7 +48,7 @@ def _session(server: LiveServer, path: str) -> str:
 def _run(server: LiveServer, kernel_id: str, code: str) -> str:
     """What code prints in a kernel."""
     client = BlockingKernelClient()
-    client.load_connection_file(str(server.folder / "runtime_dir" / f"kernel-{kernel_id}.json"))
+    client.load_connection_file(str(server.runtime_folder / f"kernel-{kernel_id}.json"))
     # Without a heartbeat: a kernel that is slow to come up has none yet, and counts as dead.
     client.start_channels(hb=False)
     printed: list[str] = []
