@@ -37,8 +37,6 @@ export interface ICardModelOptions {
   readonly lead: (record: IRunRecord) => Promise<ILead>;
 }
 
-/** Tag of the sentence that says why a run ended that its own code did not end. */
-
 export class CardModel implements IDisposable {
   constructor(private readonly _options: ICardModelOptions) {
     _options.live.news.connect(this._onNews, this);

@@ -1,6 +1,6 @@
 /** The card of a run in a cell's output. Loaded when the first one is shown. */
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { ReactWidget, UseSignal } from '@jupyterlab/ui-components';
+import { caretDownIcon, caretRightIcon, ReactWidget, UseSignal } from '@jupyterlab/ui-components';
 import { Message } from '@lumino/messaging';
 import React from 'react';
 import { AirError } from '../api';
@@ -56,8 +56,13 @@ function state({ card, trans }: IPart): string {
   }
 }
 
-function Head(props: IPart & Pick<IRunCardOptions, 'openInside'>): React.JSX.Element {
-  const { card, trans, openInside } = props;
+interface IHead extends IPart, Pick<IRunCardOptions, 'openInside'> {
+  /** Folds and unfolds what stands below the head; null where nothing does. */
+  readonly fold: React.JSX.Element | null;
+}
+
+function Head(props: IHead): React.JSX.Element {
+  const { card, trans, openInside, fold } = props;
   const { page } = card;
   const name = shown(card.name);
   const experiment = shown(card.experiment);
@@ -96,6 +101,7 @@ function Head(props: IPart & Pick<IRunCardOptions, 'openInside'>): React.JSX.Ele
           {trans.__('Open run')}
         </a>
       )}
+      {fold}
     </div>
   );
 }
@@ -121,7 +127,18 @@ function Figures({ figures }: { readonly figures: readonly IFigure[] }): React.J
   );
 }
 
-function figuresOf({ card, trans }: IPart): { first: IFigure[]; more: IFigure[]; left: number } {
+interface IFigures {
+  readonly first: readonly IFigure[];
+  readonly more: readonly IFigure[];
+  readonly left: number;
+}
+
+interface IBody extends IPart {
+  readonly id: string;
+  readonly figures: IFigures;
+}
+
+function figuresOf({ card, trans }: IPart): IFigures {
   const progress = card.run && progressOf(card.run);
   const own = ownMetrics(card.metrics);
   const all: IFigure[] = own
@@ -153,15 +170,11 @@ function figuresOf({ card, trans }: IPart): { first: IFigure[]; more: IFigure[];
   return { first, more, left: Math.max(all.length, card.metricCount) - Math.min(all.length, MOST_METRICS) };
 }
 
-function Body(props: IPart): React.JSX.Element | null {
-  const { card, trans } = props;
-  const { first, more, left } = figuresOf(props);
+function Body({ id, card, trans, figures }: IBody): React.JSX.Element {
+  const { first, more, left } = figures;
   const progress = card.isTicking && card.run ? progressOf(card.run) : null;
-  if (first.length === 0) {
-    return null;
-  }
   return (
-    <div className="jp-air-Card-body">
+    <div id={id} className="jp-air-Card-body">
       {progress && (
         <div
           className="jp-air-Card-progress"
@@ -188,10 +201,28 @@ function Body(props: IPart): React.JSX.Element | null {
 
 function Card(props: IPart & Pick<IRunCardOptions, 'openInside'>): React.JSX.Element {
   const { card, trans } = props;
+  const id = React.useId();
+  const [isFolded, setIsFolded] = React.useState(false);
+  const figures = figuresOf(props);
+  const label = isFolded ? trans.__('Show metrics') : trans.__('Hide metrics');
+  const Caret = isFolded ? caretRightIcon : caretDownIcon;
+  const fold = figures.first.length > 0 && (
+    <button
+      type="button"
+      className="jp-air-IconButton"
+      title={label}
+      aria-label={label}
+      aria-expanded={!isFolded}
+      aria-controls={isFolded ? undefined : id}
+      onClick={() => setIsFolded(!isFolded)}
+    >
+      <Caret.react tag="span" aria-hidden="true" />
+    </button>
+  );
   return (
     <div className="jp-air-Card" role="group" aria-label={trans.__('Run %1', shown(card.name))}>
-      <Head {...props} />
-      <Body card={card} trans={trans} />
+      <Head {...props} fold={fold || null} />
+      {fold && !isFolded && <Body id={id} card={card} trans={trans} figures={figures} />}
     </div>
   );
 }

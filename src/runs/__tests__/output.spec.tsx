@@ -136,6 +136,20 @@ describe('the card in an output', () => {
     expect(node.textContent).toContain('finished');
   });
 
+  it('folds its metrics away, and stays folded while its run goes on', async () => {
+    const node = await show(saved());
+    fireEvent.click(getByRole(node, 'button', { name: 'Hide metrics', expanded: true }));
+    expect(node.querySelector('dl')).toBeNull();
+    card.take(saved({ metrics: { train_loss: 0.5 } }));
+    await settle();
+    expect(node.querySelector('dl')).toBeNull();
+    fireEvent.click(getByRole(node, 'button', { name: 'Show metrics', expanded: false }));
+    expect(node.querySelector('dl')?.textContent).toBe('train_loss0.5');
+    card.take(saved({ metrics: {}, metric_count: 0 }));
+    await settle();
+    expect(queryByRole(node, 'button')).toBeNull();
+  });
+
   it('shows hostile names as text', async () => {
     lead = { rest: null, isUp: false, page: null };
     const name = '<img src=x onerror=alert(1)>\u202e\n';
