@@ -64,7 +64,7 @@ class Kernel:
     def __init__(self, folder: Path, environ: Mapping[str, str], kernel_id: str) -> None:
         file = str(folder / f"kernel-{kernel_id}.json")
         env = {name: value for name, value in os.environ.items() if not name.startswith("MLFLOW_")}
-        # A port found free may be another's by the time of its use; the address of a socket file has room for 107 bytes.
+        # A port that is found free may be another's by the time of its use. A socket's address has room for 107 bytes.
         self._sockets = tempfile.mkdtemp(prefix="air-")
         self.manager = KernelManager(
             connection_file=file, kernel_name="python3", transport="ipc", ip=f"{self._sockets}/kernel"
