@@ -226,10 +226,11 @@ class AirRun:
     def _end(self, run: OpenRun, status: str) -> None:
         """Ends the run with its cell; one that was active before stays so."""
         from jupyter_air.runs import tracking
+        from jupyter_air.runs.managed import INTERRUPTED
 
         if run.is_new:
             try:
-                tracking.end(run, status)
+                tracking.end(run, status, reason=INTERRUPTED if status == "KILLED" else None)
             except AirError as error:
                 _notice(error, f"The run {run.run_id} could not be ended and may stay RUNNING.")
                 self._shown.pop(run.run_id, None)

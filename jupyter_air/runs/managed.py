@@ -23,6 +23,7 @@ _LARGEST_BYTES = 2**20
 
 #: Why a run ended that did not end by itself. Shown to people: the words stay.
 REASON_TAG = "jupyter_air.end_reason"
+INTERRUPTED = "The cell was interrupted."
 DIED = "The kernel died."
 RESTARTED = "The kernel was restarted."
 SHUT_DOWN = "The kernel was shut down."

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from jupyter_air.runs.card import MIME_TYPE
+from jupyter_air.runs.managed import REASON_TAG
 from tests.runs.mlflow_process import ENOUGH_S
 from tests.runs.tracked import PAGES, Tracked
 
@@ -158,10 +159,12 @@ def test_line_numbers_stay_and_a_cell_that_cannot_begin_begins_no_run(tracked: T
 )
 def test_an_interrupt_kills_the_run(tracked: Tracked, body: str) -> None:
     tracked.run(f"%%air_run interrupted\n{body}", interrupt_at="go")
-    assert tracked.newest("interrupted").info.status == "KILLED"
+    killed = tracked.newest("interrupted")
+    assert (killed.info.status, killed.data.tags[REASON_TAG]) == ("KILLED", "The cell was interrupted.")
     assert tracked.kernel.value("6 * 7") == "42"
     tracked.ok("%%air_run after\n1")
-    assert tracked.newest("after").info.status == "FINISHED", "one interrupt is one run's"
+    after = tracked.newest("after")
+    assert after.info.status == "FINISHED" and REASON_TAG not in after.data.tags, "one interrupt is one run's"
 
 
 def test_a_cell_in_a_run_is_its_child(tracked: Tracked) -> None:
