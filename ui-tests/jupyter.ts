@@ -119,7 +119,10 @@ export class Jupyter {
     if (running?.exitCode === null) {
       const ended = new Promise(done => running.once('exit', done));
       running.kill(signal);
+      // Jupyter's own end waits for ever for a thread that was at work on a file when the signal came.
+      const late = setTimeout(() => running.kill('SIGKILL'), 30_000);
       await ended;
+      clearTimeout(late);
     }
   }
 
