@@ -82,6 +82,7 @@ export class CellBands {
 
   /** The kernel has begun with the cell and says which one it is. */
   counted(path: string, count: number | null): void {
+    this._counts.set(path, count);
     this._bands = this._bands.map(band =>
       band.endMs === null && band.path === path ? { ...band, count } : band
     );
@@ -115,8 +116,11 @@ export class CellBands {
         ? []
         : [{ ...band, endMs: now, count: Number.isFinite(count) ? count : null }];
     });
+    // A kernel that has several cells may tell of the next before the page hears that this one is done.
+    const counted = this._counts.get(path) ?? null;
+    this._counts.delete(path);
     if (rest.length) {
-      this._start(path, rest[0]);
+      this._start(path, rest[0], count !== null && counted !== count ? counted : null);
     }
     this._prune();
     this._save();
@@ -135,8 +139,8 @@ export class CellBands {
       );
   }
 
-  private _start(path: string, cell: string): void {
-    const band: IBand = { cell, path: path.slice(-MAX_PATH), startMs: this._now(), endMs: null, count: null };
+  private _start(path: string, cell: string, count: number | null = null): void {
+    const band: IBand = { cell, path: path.slice(-MAX_PATH), startMs: this._now(), endMs: null, count };
     this._bands = [...this._bands, band];
     this._prune();
     this._changed.emit();
@@ -155,5 +159,7 @@ export class CellBands {
 
   private _bands: readonly IBand[] = [];
   private readonly _queues = new Map<string, string[]>();
+  /** What a kernel has said last of the path, until the cell that ran then is done. */
+  private readonly _counts = new Map<string, number | null>();
   private readonly _changed = new Signal<this, void>(this);
 }

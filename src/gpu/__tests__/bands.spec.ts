@@ -47,6 +47,22 @@ describe('CellBands', () => {
     expect(bands.bands.map(band => band.count)).toEqual([7, null]);
   });
 
+  it('gives a queued cell the number that the kernel told before the page heard of the end', () => {
+    bands.scheduled('n', 'c1');
+    bands.counted('n', 7);
+    bands.scheduled('n', 'c2');
+    bands.scheduled('n', 'c3');
+    now += 5000;
+    bands.counted('n', 8);
+    bands.executed('n', 'c1', 7);
+    expect(bands.running('n')).toMatchObject({ cell: 'c2', count: 8 });
+    now += 5000;
+    bands.executed('n', 'c2', 8);
+    expect(bands.running('n')).toMatchObject({ cell: 'c3', count: null });
+    bands.counted('n', 9);
+    expect(bands.bands.map(band => band.count)).toEqual([7, 8, 9]);
+  });
+
   it('starts a queued cell when the one before it is done', () => {
     bands.scheduled('n', 'c1');
     bands.scheduled('n', 'c2');
