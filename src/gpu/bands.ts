@@ -82,7 +82,6 @@ export class CellBands {
 
   /** The kernel has begun with the cell and says which one it is. */
   counted(path: string, count: number | null): void {
-    this._counts.set(path, count);
     this._bands = this._bands.map(band =>
       band.endMs === null && band.path === path ? { ...band, count } : band
     );
@@ -108,19 +107,17 @@ export class CellBands {
       return;
     }
     const now = this._now();
+    let next: number | null = null;
     this._bands = this._bands.flatMap(band => {
       if (band.endMs !== null || band.cell !== cell || band.path !== path) {
         return [band];
       }
-      return now - band.startMs < SHORTEST_MS
-        ? []
-        : [{ ...band, endMs: now, count: Number.isFinite(count) ? count : null }];
+      // A kernel that has several cells may tell of the next before the page hears that this one is done.
+      next = count !== null && band.count !== count ? band.count : null;
+      return now - band.startMs < SHORTEST_MS ? [] : [{ ...band, endMs: now, count }];
     });
-    // A kernel that has several cells may tell of the next before the page hears that this one is done.
-    const counted = this._counts.get(path) ?? null;
-    this._counts.delete(path);
     if (rest.length) {
-      this._start(path, rest[0], count !== null && counted !== count ? counted : null);
+      this._start(path, rest[0], next);
     }
     this._prune();
     this._save();
@@ -159,7 +156,5 @@ export class CellBands {
 
   private _bands: readonly IBand[] = [];
   private readonly _queues = new Map<string, string[]>();
-  /** What a kernel has said last of the path, until the cell that ran then is done. */
-  private readonly _counts = new Map<string, number | null>();
   private readonly _changed = new Signal<this, void>(this);
 }
