@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -29,6 +30,10 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+#: As Jupyter's server logs one; or one through our code, whoever prints it.
+_TRACEBACK = re.compile(r'^    Traceback|File "[^"]*/jupyter_air/', re.MULTILINE)
 
 
 class LiveServer:
@@ -102,6 +107,11 @@ class LiveServer:
     @property
     def log(self) -> str:
         return self.log_path.read_text(errors="replace")
+
+    @property
+    def has_traceback(self) -> bool:
+        """Whether its log has one; those of IPython's kernels, which print into the same log, are theirs."""
+        return _TRACEBACK.search(self.log) is not None
 
     def wait_until_up(self) -> None:
         for _ in range(2400):

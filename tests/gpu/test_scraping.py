@@ -35,7 +35,9 @@ from tests.gpu.exporter_server import (
 )
 from tests.live_server import free_port
 
-INTERVAL_S = 1.0
+#: Less leaves an answer no time on a machine that does much else; more than a Refresh waits is not said at once.
+INTERVAL_S = 2.0
+TOO_LATE = f"No answer within {0.45 * INTERVAL_S:g} s."
 MIB = 2**20
 
 
@@ -132,8 +134,8 @@ def test_one_scrape_an_interval_each_at_its_own_moment() -> None:
 
 
 FAULTS = [
-    (hang, "No answer within 0.45 s."),
-    (trickle, "No answer within 0.45 s."),
+    (hang, TOO_LATE),
+    (trickle, TOO_LATE),
     (cut_off, "The connection was closed in the middle of the answer."),
     (slam, "The connection was closed without an answer."),
     (nonsense, "The answer is no valid HTTP."),
@@ -175,7 +177,7 @@ def test_a_gigabyte_is_given_up_within_bounds() -> None:
         async def scene(ticks: Ticks) -> None:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             node = (await ticks.now())[bad.url]
-            assert node.reason in ("The answer is larger than 16 MiB.", "No answer within 0.45 s.")
+            assert node.reason in ("The answer is larger than 16 MiB.", TOO_LATE)
             assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
 
         run(Targets([bad.url]), scene)
@@ -419,7 +421,7 @@ def test_many_that_hang_slow_down_none() -> None:
         async def scene(ticks: Ticks) -> None:
             nodes = await ticks.now()
             assert nodes[good.url].state == "live"
-            assert {nodes[server.url].reason for server in bad} == {"No answer within 0.45 s."}
+            assert {nodes[server.url].reason for server in bad} == {TOO_LATE}
             nodes = await ticks.next()
             assert nodes[good.url].state == "live"
 
@@ -478,7 +480,7 @@ def test_a_network_that_is_cut_off_and_restored(namespace: tuple[str, str, str],
         link(name, device, "down")
         node = await until(ticks, lambda node: node.state == "stale")
         assert utilization(node) == [None, None]
-        assert node.reason in (f"The host {address} cannot be reached.", "No answer within 0.45 s.")
+        assert node.reason in (f"The host {address} cannot be reached.", TOO_LATE)
         link(name, device, "up")
         node = await until(ticks, lambda node: utilization(node)[:1] == [87.0])
         assert (node.state, node.reason) == ("live", None)

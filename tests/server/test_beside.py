@@ -57,7 +57,7 @@ def server(stores: tuple[Path, dict[str, str]], tmp_path_factory: pytest.TempPat
     home = tmp_path_factory.mktemp("home")
     with live_server(stores[0], env={"JUPYTER_AIR_HOME": str(home)}) as up:
         yield up
-        assert "Traceback" not in up.log
+        assert not up.has_traceback
     end_all(home)
 
 

@@ -45,7 +45,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, mlflow: MlflowProcess) -> I
     folder, public = tmp_path_factory.mktemp("jupyter"), "--ServerApp.allow_remote_access=True"
     with tracked_server(folder, mlflow.url, public, socket=mlflow.socket) as up:
         yield up
-    assert "Traceback" not in up.log
+    assert not up.has_traceback
 
 
 @pytest.fixture(scope="module")
@@ -174,4 +174,4 @@ def test_the_embedded_mlflow_starts_when_somebody_looks(tmp_path: Path, home: Pa
         assert "<title>MLflow</title>" in page.text and 'role="status"' not in page.text
         found = post(server.client, "experiments/search", {"max_results": 10})
         assert [one["name"] for one in found["experiments"]] == ["Default"]
-        assert "Traceback" not in server.log
+        assert not server.has_traceback
