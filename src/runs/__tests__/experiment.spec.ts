@@ -15,6 +15,7 @@ class Store {
   own: IExperiment | null = OWN;
   asked: IRunsQuestion[] = [];
   fail: AirError | null = null;
+  answersAfterMs = 0;
 
   add(id: string, wire: Record<string, unknown> = {}, tags: Record<string, string> = {}): IRun {
     const run = decodeRun({
@@ -57,8 +58,14 @@ class Store {
     }
   } as unknown as MlflowApi;
 
-  private _answer<T>(value: T): Promise<T> {
-    return this.fail ? Promise.reject(this.fail) : Promise.resolve(value);
+  private async _answer<T>(value: T): Promise<T> {
+    if (this.answersAfterMs > 0) {
+      await new Promise(done => setTimeout(done, this.answersAfterMs));
+    }
+    if (this.fail) {
+      throw this.fail;
+    }
+    return value;
   }
 }
 
@@ -193,6 +200,21 @@ describe('ExperimentModel', () => {
     store.fail = new AirError('http-502', 'bad gateway', null, 502);
     await model.list?.more();
     expect(model.list?.moreProblem).toBeNull();
+  });
+
+  it('says that MLflow takes its time, and shows what was known until it has answered', async () => {
+    store.add('a');
+    model.isActive = true;
+    await settle();
+    store.add('b');
+    store.answersAfterMs = 3000;
+    void model.refresh();
+    await settle(500);
+    expect([model.isSlow, model.isAsking]).toEqual([false, true]);
+    await settle(1000);
+    expect([model.isSlow, ids()]).toEqual([true, ['a']]);
+    await settle(10_000);
+    expect([model.isSlow, model.isAsking, ids()]).toEqual([false, false, ['b', 'a']]);
   });
 
   it('follows the notebook, its kernel, and where its runs went', async () => {
