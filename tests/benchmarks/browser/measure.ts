@@ -1,5 +1,5 @@
 /** What a page costs: the CPU time of its main thread, and the scripts it loads. */
-import { type Page } from '@playwright/test';
+import { type Locator, type Page } from '@playwright/test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -9,6 +9,9 @@ export const POINTS = 720;
 
 /** How long a page is watched at a time. */
 export const WATCH_MS = 15_000;
+
+/** How long a list is scrolled from its top to its end. */
+export const SCROLL_MS = 8000;
 
 /** How css-loader's output looks once it is minified. */
 const CSS_MODULE = /\.push\(\[\w+\.id,\s*[`"]/;
@@ -45,6 +48,35 @@ export async function watch(
   };
   await session.detach();
   return cost;
+}
+
+/** Scrolls a list from its top to its end, evenly; gives the milliseconds that the long tasks of the page took. */
+export function scroll(list: Locator): Promise<{ taskMs: number[]; frames: number }> {
+  return list.evaluate(async (element, duration) => {
+    const taskMs: number[] = [];
+    const observer = new PerformanceObserver(entries => {
+      taskMs.push(...entries.getEntries().map(entry => entry.duration));
+    });
+    observer.observe({ entryTypes: ['longtask'] });
+    let frames = 0;
+    const began = performance.now();
+    await new Promise<void>(done => {
+      const step = (): void => {
+        const part = (performance.now() - began) / duration;
+        element.scrollTop = part * (element.scrollHeight - element.clientHeight);
+        frames++;
+        if (part < 1) {
+          requestAnimationFrame(step);
+        } else {
+          done();
+        }
+      };
+      requestAnimationFrame(step);
+    });
+    await new Promise(done => setTimeout(done, 500));
+    observer.disconnect();
+    return { taskMs, frames };
+  }, SCROLL_MS);
 }
 
 /** The costs of several stretches as those of one. */
